@@ -692,8 +692,9 @@ class Evidence:
 
     def __init__(self, path: str, ledger: str | None) -> None:
         """Read them."""
-        self.path, self.ledger = Path(path), ledger
-        beside = Path(f"{path}.record.json")
+        described = Path(path.removesuffix(".record.json"))
+        self.path, self.ledger = described if described.is_file() else Path(path), ledger
+        beside = Path(f"{self.path}.record.json")
         place = self.path / "release.json" if self.path.is_dir() else beside if beside.exists() else self.path
         self.document: Document = read_json(place.read_text("utf-8"))
         self.plan: Document = self.document["plan"]

@@ -113,7 +113,7 @@ def show_command(release: str, given: ShowCommand) -> None:
     from dpqr.cli.streams import say
     from dpqr.kernel.wording import plain
     from dpqr.published.show import (
-        is_rehearsal,
+        rows_shown,
         show,
         show_answers,
         show_bound,
@@ -124,7 +124,6 @@ def show_command(release: str, given: ShowCommand) -> None:
     from dpqr.python.shown import Shown
     from dpqr.releases.files.read_release import block_records
     from dpqr.releases.files.views import view_records
-    from dpqr.releases.sentences import MADE_UP
     from dpqr.report.answers import figures_view, views_view
     from dpqr.report.release import stored_block_view, stored_run_view
 
@@ -133,8 +132,8 @@ def show_command(release: str, given: ShowCommand) -> None:
         # On stderr, where the receipt, which says it too, is not shown.
         if doubt := why_unverified(release):
             say(f"not verified: {plain(doubt)}")
-        if is_rehearsal(release):
-            say(f"rehearsal: {MADE_UP}")
+        if whose := rows_shown(release):
+            say(whose)
     if views is not None:
         if query is not None or form is not None or rows is not None:
             raise UsageFault("--views shows all marginals together; leave --query, --as and --rows out")

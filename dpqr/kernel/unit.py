@@ -176,9 +176,8 @@ class PrivacyUnit(Struct, frozen=True, kw_only=True):
     @property
     def named(self) -> str:
         """One of those protected, by the columns that say whose a row is."""
-        return (
-            "row" if not self.columns else self.columns[0] if self.noun == "person" else whose(self.columns, self.per)
-        )
+        key = whose(self.columns, self.per) if self.columns else ""
+        return {"row": "row", "person": f"person (column {key})", "unit": key}[self.noun]
 
     @property
     def group_privacy(self) -> str:

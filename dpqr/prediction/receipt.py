@@ -59,6 +59,8 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     else:
         entry = f"entry {release.paid.number} of the ledger"
         paid = [*_promise(plan), ("", f"The budget of dataset {release.paid.dataset!r} paid for it ({entry}).")]
+    if release.reason.approved_by:
+        paid.append(("Approved", plain(f"by {release.reason.approved_by}")))
     learned = []
     if release.charged is not None:
         each = "one after the other; a draw was paid for each, and no more"
@@ -150,8 +152,8 @@ def _worth(plan: PredictionPlan) -> Iterator[Fact]:
         if isinstance(plan.form, VotesForm):
             epsilon = selection_epsilon(plan.price, plan.noise)
             added = plan.recipe.added_error(plan.problem, epsilon, plan.parts, plan.noise)
-            quarter = "where each part's learner errs at a quarter of it"
-            yield "Noise", f"labels err at a rate of {added:.3g} at most {quarter}"
+            rate = f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
+            yield "Noise", rate if added < 1 else "so much, for so few parts, that nothing bounds how often labels err"
         if isinstance(plan.form, RandomisedVotesForm):
             added = plan.recipe.added_error(plan.problem, plan.price.pure, plan.parts)
             each = upward_text(plan.price.pure, DIGITS)

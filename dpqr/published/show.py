@@ -26,6 +26,8 @@ from dpqr.releases.files.read_release import (
 )
 from dpqr.releases.files.tidy import Row
 from dpqr.releases.files.views import Nodes, WholeNumberViews, nodes_of, views_of
+from dpqr.releases.record.parts import periods_read
+from dpqr.releases.sentences import MADE_UP
 from dpqr.workload.queries_file import read_queries
 
 
@@ -66,10 +68,16 @@ def why_unverified(place: str) -> str:
     return unverified_predictions(place, found) if isinstance(found, dict) else found.unverified
 
 
-def is_rehearsal(place: str) -> bool:
-    """Whether its figures are of made-up rows. Raises: as `show`."""
+def rows_shown(place: str) -> str:
+    """Of which rows its figures are, where a reader may take them for others: of a rehearsal, and of a counter, which
+    counts more than it has read. Empty: of those that it is a release of. Raises: as `show`."""
     found = _open_run(place)
-    return bool((found if isinstance(found, dict) else found.record).get("rehearsal"))
+    record = found if isinstance(found, dict) else found.record
+    if record.get("rehearsal"):
+        return f"rehearsal: {MADE_UP}"
+    if not record["plan"].get("counter"):
+        return ""
+    return f"of the rows of {periods_read(record['plan'])} alone; cumulative answers stand in their own file"
 
 
 def show_answers(place: str, query: str) -> AnsweredBlock:

@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from dpqr.kernel.errors import DpqrError, GoalMissed, LedgerError, UsageFault
+from dpqr.kernel.values import replace
 from dpqr.published import prediction_checks as checks_of_predictions
 from dpqr.published.checks import (
     answers,
@@ -35,6 +36,7 @@ from dpqr.published.evidence import NotChecked, NotRepeated, ReleaseEvidence, Ve
 from dpqr.published.prediction_checks import PredictionEvidence
 from dpqr.releases.files.atomic import RECORD
 from dpqr.releases.files.read_release import NO_TABLE, require_regular
+from dpqr.releases.record.parts import predictions_path
 from dpqr.tables.engines.address import is_address
 
 Held = TypeVar("Held")
@@ -159,6 +161,7 @@ def verify(request: VerifyRequest) -> VerificationResult:
         )
     if os.path.basename(request.release) == RECORD and os.path.isfile(request.release):
         raise UsageFault(f"{request.release}: is the record of a release; give the directory that it lies in")
+    request = replace(request, release=predictions_path(request.release))
     if request.anchor is not None and request.ledger is None:
         raise UsageFault("--anchor is about a ledger; add --ledger FILE, or leave it out")
     for option, place in (("--ledger", request.ledger), ("--plan", request.plan)):

@@ -73,10 +73,11 @@ def _promise(release: FinishedRun) -> Iterator[Fact]:
 
 def _persons_words(plan: Plan) -> str:
     """The tables of persons, what each counts, and the noise of one draw."""
-    tables = [f"{block.name} (each in {count_words(block.most_cells or 1, 'cell')} at most)" for block in plan.persons]
-    noises = dict.fromkeys(amount(one.deviation) for one in plan.person_forecast)
-    unit = "persons, or units of the total" if any(block.sums_totals for block in plan.persons) else "persons"
-    return f"{', '.join(tables)}: +-{', '.join(noises)} {unit} (noise, standard deviation)"
+    tables = []
+    for block, one in zip(plan.persons, plan.person_forecast, strict=True):
+        cells, unit = count_words(block.most_cells or 1, "cell"), "in its sums" if block.sums_totals else "persons"
+        tables.append(f"{block.name} (each in {cells} at most): +-{amount(one.deviation)} {unit}")
+    return f"{'; '.join(tables)} (noise, standard deviation)"
 
 
 def plan_words(release: FinishedRun) -> str:

@@ -495,7 +495,10 @@ WHY: tuple[tuple[str, str], ...] = (
         r"all blocks (?:are|were) measured once: at ([\d,]+)",
         "for about {0} records choosing was forecast to leave a larger error",
     ),
-    (r"all blocks are measured", "choosing would have left out few of them, and takes a part of the budget"),
+    (
+        r"all blocks are measured",
+        "a choice would have passed over few of them, and would have cost a part of the budget",
+    ),
     (r"all pairs of columns below the blocks (?:are|were)", "pairs of columns have far less noise than larger tables"),
     (r"one-way marginals alone (?:are|were)", "noise would have hidden what several columns show together"),
     (r"one table of all columns was", "one measurement of all columns leaves less noise than several would"),

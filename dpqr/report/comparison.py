@@ -20,9 +20,16 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.files.atomic import read_record
-from dpqr.releases.files.read_release import ReleaseFiles, block_entries, block_entry, read_blocks, read_release
+from dpqr.releases.files.read_release import (
+    ReleaseFiles,
+    block_entries,
+    block_entry,
+    figure_blocks,
+    read_blocks,
+    read_release,
+)
 from dpqr.releases.reading import parse_release_request
-from dpqr.releases.record.parts import whole_price
+from dpqr.releases.record.parts import periods_read, whole_price
 from dpqr.releases.record.plan_document import PlanPart
 from dpqr.releases.requests import EvaluateRequest
 from dpqr.report.answers import plain_table
@@ -64,6 +71,7 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
             "epsilon": _figure(budget["epsilon"]),
             "delta": _figure(budget["delta"]),
             "unit": str(plan["unit"]["words"]),
+            "rows of": periods_read(plan) or "the whole table",
             "accountant": str(plan["accountant"]),
             "price": f"epsilon {_figure(plan['proved_epsilon'])}",
             "schedule": str(plan["schedule"]["name"]),
@@ -92,7 +100,7 @@ def _figure(stated: dict[str, Any]) -> str:
 
 
 class BlockComparison(Struct, frozen=True, kw_only=True):
-    """One block of both. NaN where a side does not say.
+    """One block, or figure, of both. NaN where a side does not say; figures have neither `noise` nor `off`.
 
     noise: of a planned measurement, standard deviation, of each side. error: root mean square of the stated errors of
     the estimates, of each side. apart: root mean square difference of the estimates. ratio: of that to what the two
@@ -143,26 +151,36 @@ def compare(request: CompareRequest) -> ReleaseComparison:
     """
     first, second = _side(request.first), _side(request.second)
     blocks = (first.asked, second.asked)
-    shared = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries]
+    # A figure of both takes the place of what it is computed from.
+    figures = [figure_blocks(side.files) if side.files else {} for side in (first, second)]
+    own = [name for name, one in figures[0].items() if name in figures[1] and figures[1][name].rows == one.rows]
+    asked = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries and name not in own]
+    shared = [name for name in dict.fromkeys((*blocks[0], *own)) if name in asked or name in own]
     off = [_errors(side, request.proxy) for side in (first, second)] if request.proxy else [{}, {}]
-    read, compared = [_read(side, shared) for side in (first, second)], []
+    forecasts = [side.forecast for side in (first, second)]
+    read, compared = [_read(side, asked) for side in (first, second)], []
     for name in shared:
-        answers = [None if blocks_of is None else next(blocks_of) for blocks_of in read]
+        if name in own:
+            answers = [found.get(name) for found in figures]
+        else:
+            answers = [None if blocks_of is None else next(blocks_of) for blocks_of in read]
         errors = [np.nan if block is None else _root_mean(block.error) for block in answers]
         apart = ratio = np.nan
         if answers[0] is not None and answers[1] is not None:
             # How far estimates lie apart, and the ratio of that to what both errors explain.
-            apart = _root_mean(answers[0].estimate - answers[1].estimate)
-            explained = _root_mean(np.hypot(answers[0].error, answers[1].error))
-            ratio = apart / explained if explained > 0 else np.nan
+            difference = answers[0].estimate - answers[1].estimate
+            explained = np.where(np.isnan(difference), np.nan, np.hypot(answers[0].error, answers[1].error))
+            apart, scale = _root_mean(difference), _root_mean(explained)
+            ratio = _root_mean(difference[~np.isnan(explained)]) / scale if scale > 0 else np.nan
+        of_answers = [np.nan if name in own else one.get(name, np.nan) for one in (*forecasts, *off)]
         block = BlockComparison(
             name=name,
-            queries=blocks[0][name],
-            noise=(first.forecast.get(name, np.nan), second.forecast.get(name, np.nan)),
+            queries=figures[0][name].rows if name in own else blocks[0][name],
+            noise=(of_answers[0], of_answers[1]),
             error=(errors[0], errors[1]),
             apart=apart,
             ratio=ratio,
-            off=(off[0].get(name, np.nan), off[1].get(name, np.nan)),
+            off=(of_answers[2], of_answers[3]),
         )
         compared.append(block)
     return ReleaseComparison(
@@ -198,7 +216,9 @@ def _read(side: ComparedRun, names: Sequence[str]) -> Iterator[AnsweredBlock] | 
 
 
 def _root_mean(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(values**2)))
+    """Without what is not known; NaN where nothing is."""
+    known = values[~np.isnan(values)]
+    return float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
 
 
 def _errors(side: ComparedRun, proxy: str) -> dict[str, float]:
@@ -225,8 +245,9 @@ def _plain(value: Any) -> Any:
 
 MEANING = (
     "noise: deviation of a planned measurement; error: stated error of the estimates; apart: how far A and B differ; "
-    "ratio: that over what both errors explain, about 1 for two releases of one table; off: mean error on the proxy. "
-    "Root mean squares over a block's answers, in records (a sum's in its column's unit)"
+    "ratio: that over what both errors explain, about 1 for two releases of one table (of quantiles less); off: mean "
+    "error on the proxy. Root mean squares over a block's answers, in records (a sum's in its column's unit, a "
+    "figure's in its own)"
 )
 Row = tuple[str, int, Sequence[float]]
 """A block: its name, its number of answers, and its figures; NaN: none."""

@@ -200,6 +200,12 @@ def sweep(request: SweepRequest, progress: ReleaseObserver) -> Iterator[SweepTri
 # Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim.
 
 
+UNITS = (
+    "L1, L2, largest: of a block's errors, in records (a sum's, and that of what a mean is computed from, in its "
+    "column's unit); / n: over the largest answer that n records can give"
+)
+
+
 def accuracy_view(found: Accuracy, top: int) -> RenderableType:
     """Not for release: the figures of all blocks together, and one line for each of the first `top` blocks."""
     table = plain_table()
@@ -233,6 +239,7 @@ def accuracy_view(found: Accuracy, top: int) -> RenderableType:
         Text(),
         table,
         *left,
+        Text(UNITS, style="dim"),
     )
 
 

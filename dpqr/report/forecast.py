@@ -86,8 +86,9 @@ MEASURE = (
 )
 
 PERSONS = (
-    "of a table of persons the error is that of its noise alone, in persons, of totals in their column's unit; the "
-    "mean of the queries leaves it out"
+    "of a table of persons the error is that of its noise alone, in persons, of a mean that of the two sums behind it, "
+    "in the column's unit: over a group's number of persons it is about the most that the mean errs; the mean of the "
+    "queries leaves both out"
 )
 
 

@@ -33,7 +33,7 @@ from dpqr.releases.files.release_files import figures_table
 from dpqr.releases.files.tidy import FIGURES
 from dpqr.releases.forecast.resources import Resources
 from dpqr.releases.receipt import plan_facts
-from dpqr.releases.record.parts import whole_price
+from dpqr.releases.record.parts import periods_read, whole_price
 from dpqr.releases.record.plan_document import plan_document, seal_document
 from dpqr.releases.result import FinishedRun
 from dpqr.report.page.parts import (
@@ -102,7 +102,7 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
     unit, budget, spent = record["plan"]["unit"], whole_price(record["plan"]) or {}, record["spent"]
     who = protected_unit(record["plan"])
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-    rows = f"{who.noun} ({who.named}, at most {who.rows} rows)" if who.columns else "row"
+    rows = f"{who.named}, at most {who.rows} rows each" if who.columns else "row"
     return {
         "url_slug": re.sub(r"[^a-z0-9]+", "-", f"{filled.title} {str(filled.date)[:4]}".lower()).strip("-"),
         "status": "Draft",
@@ -229,8 +229,8 @@ def croissant_card(
     curator = stated.curator or record.get("publisher")
     budget, use = whole_price(record["plan"]) or {}, stated.use or record.get("purpose")
     # What is wrong comes first, as on the page.
-    period = record["plan"].get("period")
-    limits = (record.get("warning"), period and f"Rows of {period['name']} only", record["certainty"])
+    periods = periods_read(record["plan"])
+    limits = (record.get("warning"), periods and f"Rows of {periods} only", record["certainty"])
     # Tables of answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns.
     record_sets = []
     for file, names in columns.items():

@@ -24,6 +24,10 @@ from dpqr.releases.files.tidy import Texts, Tidy
 
 SHOWN = 6
 """Names of periods in a note."""
+OWN_ROWS = (
+    "figures of a counter's releases are of the rows that each has read, and stand there; here are the cumulative sums "
+    "and counts that such figures are computed from"
+)
 
 
 class ReleaseSeries(Struct, frozen=True, kw_only=True):
@@ -64,6 +68,8 @@ def series(places: Sequence[str], query: str | None = None) -> ReleaseSeries:
             notes.append(f"{name}: a rehearsal: its figures are of made-up rows")
         elif not files.record.get("private"):
             notes.append(f"{name}: NOT PRIVATE: its noise is not the operating system's")
+    if found[0].record["plan"].get("counter") and figure_blocks(found[0]):
+        notes.append(OWN_ROWS)
     # Periods between the first and the last one that have no release.
     if first := _period(named[0][1]):
         last = Period.parse(names[-1], first.every)

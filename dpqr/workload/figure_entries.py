@@ -19,21 +19,25 @@ of epsilon between them for that t, have (1 + t^(2/3))^3, and (1 + t)^2 in rho.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from msgspec import UNSET, Struct
 
+from dpqr.domain.predicate_cells import Mask
+from dpqr.domain.predicates import ColumnComparison, parse_over
+from dpqr.domain.predicates import comparisons as comparisons_of
 from dpqr.domain.text.decoding import Location, decode, number
 from dpqr.domain.text.documents import JsonObject
-from dpqr.kernel.arrays import IntArray
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.values import replace
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.conditions import compile_predicate, condition, predicate_mask, restrict_factors
+from dpqr.workload.conditions import compile_predicate, condition, fulfilling, predicate_mask, restrict_factors
 from dpqr.workload.entry import DENSE_ENTRIES, MAX_WEIGHT, CompiledEntry, EntryContext, coarsest_grid, default_name
 from dpqr.workload.figures import (
+    UNFULFILLED,
     Figure,
     Formula,
     Largest,
@@ -57,6 +61,7 @@ from dpqr.workload.form import (
 )
 from dpqr.workload.matrix import Dense
 from dpqr.workload.ordered_columns import (
+    WITHIN,
     binning_error,
     decimal_text,
     midpoint_notes,
@@ -137,7 +142,27 @@ def compile_proportion(entry: ProportionEntry, frame: EntryContext) -> CompiledE
     factor = Factor(axes=axes, sizes=mask.shape, matrix=Dense(table), labels=("fulfilled", "not fulfilled"))
     formula = QuotientFormula(numerator=(ONE, NONE), denominator=(ONE, ONE), floor=NONE, ceiling=ONE)
     made = _FigureEntry.of("proportion", " ".join(entry.proportion.split()), entry, frame).with_block(factor, ONE)
-    return made.compiled(formula, moments(2), work=compiled.work)
+    return made.compiled(formula, moments(2), tuple(_unfulfilled_notes(mask, axes, entry, frame)), compiled.work)
+
+
+def _unfulfilled_notes(mask: Mask, axes: Axes, entry: ProportionEntry, frame: EntryContext) -> Iterator[str]:
+    """Which fault cells count among a proportion's records, though its predicate is not fulfilled there."""
+    asked, _ = fulfilling(entry.where, frame)
+    leaves = comparisons_of(parse_over(frame.domain, entry.proportion, frame.location.key("proportion")))
+    compared = {leaf.column for leaf in leaves if isinstance(leaf, ColumnComparison)}
+    for place, axis in enumerate(axes):
+        attribute = frame.domain.attributes[axis]
+        if attribute.name not in compared:
+            continue
+        kept = [np.moveaxis(region.cells, region.axes.index(axis), 0) for region in asked if axis in region.axes]
+        cells = {fault: attribute.own_cell(fault) for fault in attribute.own_cells}
+        found = [
+            f"({fault})"
+            for fault, cell in cells.items()
+            if not mask.take(cell, place).all() and all(each[cell].any() for each in kept)
+        ]
+        if found:
+            yield f"records whose {attribute.name} is {' or '.join(found)} {UNFULFILLED}"
 
 
 def compile_median(entry: MedianEntry, frame: EntryContext) -> CompiledEntry:
@@ -402,7 +427,7 @@ def with_survey_weight(compiled: CompiledEntry, entry: QueryEntry, frame: EntryC
         ),
         binning_error=None if error is None else error * found.largest,
         notes=(
-            *(f"{note}, times its weight" for note in compiled.notes),
+            *(note.replace(WITHIN, f"{WITHIN}, times its weight") for note in compiled.notes),
             *((f"{words} {decimal_text(found.error)}",) if found.error else ()),
         ),
     )

@@ -16,6 +16,8 @@ from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.workload.block import QueryBlock
 
 Name = str
+UNFULFILLED = "count too, and fulfil no comparison with it"
+"""How a note of fault cells in a proportion ends; plans note them from dpqr 0.17 on."""
 
 
 class QuotientFormula(Struct, frozen=True, kw_only=True):

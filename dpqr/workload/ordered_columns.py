@@ -219,10 +219,14 @@ def numbers(axis: int, location: Location, frame: EntryContext) -> tuple[Attribu
     return attribute, bins
 
 
+WITHIN = "a record within the bounds"
+"""How a note of midpoints ends."""
+
+
 def midpoint_notes(error: Fraction) -> tuple[str, ...]:
     """What a plan says of an error a record by binning."""
     words = "counts each record with its bin's midpoint: an error of at most"
-    return (f"{words} {decimal_text(error)} a record within the bounds",) if error else ()
+    return (f"{words} {decimal_text(error)} {WITHIN}",) if error else ()
 
 
 def decimal_text(value: Fraction) -> str:

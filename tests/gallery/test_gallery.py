@@ -8,7 +8,7 @@ from support.pages import require_accessible, require_alone
 from gallery.releases import GALLERY, make, pairs, series
 
 PAGES = {
-    "pairs": ("Each patient_id with all their rows", "marginal(department,age)", "Heat map"),
+    "pairs": ("Each person (column &#39;patient_id&#39;) with all their rows", "marginal(department,age)", "Heat map"),
     "series-2024-Q1": ("Discharges by quarter", "by department"),
     "counts": ("at most 2.719 times as likely", "marginal(icd)", "0 to 9", "Jan 2024"),
     "figures": ("mean of cost (in euros)", "median of age", "ratio cost / days", "share of the records"),

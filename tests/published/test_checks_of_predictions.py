@@ -10,6 +10,7 @@ from support.cases import thinned
 import dpqr
 from dpqr.published.verify import PREDICTIONS
 from dpqr.releases.files.atomic import document_text
+from dpqr.releases.record.parts import record_path
 from dpqr.releases.record.plan_document import seal_document
 
 ROWS = pd.DataFrame({"day": ["Mon", "Sun"] * 200, "open": ["yes", "no"] * 200, "price": [3.0, 9.0] * 200})
@@ -64,6 +65,8 @@ def test_a_sound_file_passes(place, kind):
     found = states(place, kind, ledger=place / "l.sqlite")
     drawn = "ok" if kind not in ("run", "model") else "not checked"
     assert found == dict.fromkeys(PREDICTIONS, "ok") | {"draws": drawn, "locked plan": "not checked"}
+    beside = record_path(str(file_of(place, kind)))
+    assert kind == "model" or dpqr.verify(beside).passed, "the record names them as well as the file does"
     without = states(place, kind)
     assert without["ledger"] == without["settlement"] == "not checked"
 

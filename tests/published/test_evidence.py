@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from support.cases import in_one_test
 from support.verified_release import changed
 
+import dpqr
+from dpqr import __version__
 from dpqr.kernel.errors import GoalMissed, UsageFault
 from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, require_same_text
 from dpqr.releases.files.atomic import document_text
@@ -90,6 +93,29 @@ def test_a_request_that_cannot_be_planned_and_a_warning_that_is_left_out(free_re
 
     with forged(free_release, change), pytest.raises(GoalMissed, match=found):
         _ = evidence(free_release, tmp_path).plan
+
+
+@in_one_test(("version", "passes"), [(__version__, False), ("0.16.0", True)])
+def test_a_note_that_came_later_is_not_missed(tmp_path_factory, version, passes):
+    """Records of 0.16 are repeated, though their plans do not say that missing values fulfil no comparison."""
+    place = tmp_path_factory.mktemp("proportion")
+    field = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"null": "cell"}}
+    queries = {"queries": [{"proportion": "age > 4"}]}
+    out = str(place / "out")
+    dpqr.release(pd.DataFrame({"age": [1, 5, None]}), queries=queries, domain={"fields": [field]}, eps=1, out=out)
+    path = Path(out) / "release.json"
+    document = json.loads(path.read_text())
+    document["version"], notes = version, document["plan"]["notes"]
+    document["plan"]["notes"] = [note for note in notes if "(null)" not in note]
+    assert len(notes) > len(document["plan"]["notes"])
+    document["plan"] = seal_document(document["plan"])
+    path.write_text(document_text(seal_document(document)))
+    found = evidence(VerifyRequest(release=out), place)
+    if passes:
+        assert found.plan.notes == tuple(document["plan"]["notes"])
+    else:
+        with pytest.raises(GoalMissed, match="the record leaves out what its plan notes: proportion"):
+            _ = found.plan
 
 
 def test_draws_of_a_wrong_form(free_release, tmp_path):

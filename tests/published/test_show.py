@@ -12,7 +12,7 @@ from support.handmade_release import make_release
 
 import dpqr
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.published.show import show, show_answers, stored_receipt
+from dpqr.published.show import rows_shown, show, show_answers, stored_receipt
 from dpqr.releases.files.atomic import document_text, reserve
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.plan_document import seal_document
@@ -39,6 +39,21 @@ def test_by_its_directory_or_any_of_its_files(place, file):
     assert kept.receipt == receipt(RELEASE)
     assert [entry.name for entry in kept.entries] == [each.block.name for each in RELEASE.answers]
     assert show_answers(str(place / file), "cdf").rows == 3
+
+
+def test_of_which_rows_figures_are_is_said_where_a_reader_may_take_them_for_others(place):
+    plan = json.loads((place / "release.json").read_text())["plan"]
+    period = {"name": "2024-06", "since": "2024-04", "every": "month", "column": "day"}
+    assert rows_shown(str(place)) == ""
+    changed(place, plan=plan | {"period": period})
+    assert rows_shown(str(place)) == ""
+    counter = {"periods": 8, "base": 3, "first": "2024-01", "number": 6, "life": plan["budget"]}
+    changed(place, plan=plan | {"period": period, "counter": counter})
+    assert (
+        rows_shown(str(place)) == "of the rows of 2024-04 to 2024-06 alone; cumulative answers stand in their own file"
+    )
+    changed(place, rehearsal=True)
+    assert rows_shown(str(place)).startswith("rehearsal: ")
 
 
 def test_a_record_without_a_receipt_says_what_it_has_in_words(place):

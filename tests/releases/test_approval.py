@@ -110,6 +110,7 @@ def test_predictions_follow_an_approved_plan(reviewed):
     assert ended.code == 0, ended.err
     record = json.loads((reviewed.path / "p.csv.record.json").read_text())
     assert (record["approved_by"], record["plan"]["sha256"]) == ("M. Lee", digest)
+    assert ["Approved", "by M. Lee"] in record["receipt"]
     made, paid = reviewed.path / "p.csv", reviewed.path / "l.sqlite"
     checked = dpqr.verify(made, ledger=paid, plan=reviewed.path / "lock.json").document()["checks"]
     assert [check["state"] for check in checked] == ["ok"] * 7 + ["not checked", "ok", "ok"]

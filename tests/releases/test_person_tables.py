@@ -21,11 +21,13 @@ from dpqr.releases.draws import Draws, RecordedDraw
 from dpqr.releases.forecast.simulation import forecast, simulate_tables
 from dpqr.releases.loop import SILENT
 from dpqr.releases.planning import plan_release
+from dpqr.releases.receipt import plan_facts
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.record.release_document import draw_parts
 from dpqr.releases.rehearsal import rehearsed_table
 from dpqr.releases.release import construct, price_schedule
 from dpqr.releases.requests import PlanRequest
+from dpqr.report.forecast import PERSONS
 from dpqr.strategies.guard import make_filter
 from dpqr.tables.limits import Limits
 
@@ -466,6 +468,16 @@ def test_the_error_that_is_forecast_is_that_of_their_noise() -> None:
     assert (found.name, found.answers) == ("persons by department", 3)
     assert found.error.mean == pytest.approx(errors.mean(), abs=6 * found.error.deviation / draws**0.5)
     assert found.error.deviation == pytest.approx(errors.std(), rel=6 * (8 / (4 * draws)) ** 0.5)
+
+
+def test_noise_and_error_of_a_mean_are_said_of_the_sums_behind_it() -> None:
+    """Where its unit stands: the mean itself has a hundredth of that among a hundred persons."""
+    plan = plan_release(asked(MEAN_COST, BY_DEPARTMENT, ROWS, domain=COSTS, delta="0"))
+    (said,) = (text for name, text in plan_facts(plan) if name == "Persons")
+    sums, persons = (amount(one.deviation) for one in plan.person_forecast)
+    assert f"in 3 cells at most): +-{sums} in its sums; persons by" in said
+    assert f"at most): +-{persons} persons (noise, standard deviation)" in said
+    assert "over a group's number of persons it is about the most that the mean errs" in PERSONS
 
 
 @pytest.mark.slow

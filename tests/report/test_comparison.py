@@ -16,7 +16,7 @@ from support.verified_release import make
 import dpqr
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.values import replace
-from dpqr.releases.files.read_release import read_answers, read_release
+from dpqr.releases.files.read_release import read_answers, read_figures, read_release
 from dpqr.report.comparison import FIGURES, CompareRequest, compare, compared_view
 
 OLD = Path(__file__).parents[1] / "old_releases"
@@ -53,6 +53,36 @@ def test_tables_of_persons_are_compared_too(tmp_path):
     assert [(block.name, block.queries) for block in found.blocks][-1] == ("persons by ward", 2)
     assert found.blocks[-1].error == found.blocks[-1].noise
     assert found.sides[0].facts["queries"] == "4 in 2 blocks"
+
+
+def test_figures_are_compared_as_themselves(tmp_path):
+    """Not the sums that they are computed from, and without what is not known of a group of nobody."""
+    labels = {"name": "ward", "type": "string", "constraints": {"enum": ["east", "west", "none"]}}
+    number = {"name": "kwh", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
+    queries = {"queries": [{"mean": "kwh", "by": ["ward"]}, {"marginal": ["ward"]}, {"median": "kwh"}]}
+    table = pd.DataFrame({"ward": ["east", "west"] * 200, "kwh": [0, 3, 4, 9] * 100})
+    places, plan = [str(tmp_path / name) for name in "ab"], tmp_path / "plan.json"
+    for place in places:
+        dpqr.release(table, queries=queries, domain={"fields": [labels, number]}, eps=5).save(place)
+    found = compare(CompareRequest(first=places[0], second=places[1]))
+    stored = [read_figures(read_release(place)) for place in places]
+    assert [(block.name, block.queries) for block in found.blocks] == [
+        ("mean(kwh) by ward", 3), ("marginal(ward)", 3), ("median(kwh)", 1),
+    ]  # fmt: skip
+    mean, count, _ = found.blocks
+    rows = [[row for row in side if row["figure"] == mean.name] for side in stored]
+    errors, values = (
+        np.array([[row[name] for row in side] for side in rows], dtype=float) for name in ("error", "estimate")
+    )
+    apart, explained = values[0] - values[1], errors[0] ** 2 + errors[1] ** 2 + 0 * (values[0] - values[1])
+    assert mean.error == pytest.approx(np.sqrt(np.nanmean(errors**2, axis=1)))
+    assert mean.ratio == pytest.approx(math.sqrt(np.mean(apart[~np.isnan(explained)] ** 2) / np.nanmean(explained)))
+    assert found.sides[0].facts["rows of"] == "the whole table"
+    assert math.isnan(mean.noise[0]), "of the sums, in another unit"
+    assert count.noise[0] > 0
+    plan.write_text(json.dumps(read_release(places[0]).record["plan"]))
+    beside = compare(CompareRequest(first=str(plan), second=places[1])).blocks[0]
+    assert (beside.name, beside.queries, beside.noise[0] > 0) == (mean.name, 6, True), "a plan has sums alone"
 
 
 def test_how_far_they_lie_apart():
@@ -139,7 +169,7 @@ def figures(**known):
 def test_facts_then_blocks_then_others():
     facts = {"epsilon": "1.0", "unit": "a\x1b"}, {"epsilon": "2.0", "unit": "a\x1b"}
     shown = printed(compared_view(facts, [("by sex", 2, figures(apart=3.25)), ("all", 1, figures())], [["cdf"], []]))
-    assert "in records (a sum's in its column's unit)" in " ".join(shown.split())
+    assert "in records (a sum's in its column's unit, a figure's in its own)" in " ".join(shown.split())
     assert shown.splitlines()[:7] == [
         "         A      B",
         "epsilon  1.0    2.0",

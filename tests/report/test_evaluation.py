@@ -8,7 +8,7 @@ from support.plain_screen import kept, printed
 from dpqr.audit.attack import LossLowerBound
 from dpqr.audit.case import Claim
 from dpqr.releases.forecast.exact_errors import Accuracy, BlockError
-from dpqr.report.evaluation import accuracy_view, audit_view, claim_words, proved_words
+from dpqr.report.evaluation import UNITS, accuracy_view, audit_view, claim_words, proved_words
 
 BLOCKS = tuple(
     BlockError(name=name, queries=12, l1=l1, l2=l1 / 2, largest=1.5, worst=0, missing=missing)
@@ -19,7 +19,8 @@ BLOCKS = tuple(
 def test_the_worst_blocks_and_how_many_there_are_more():
     assert printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 1)) == kept("evaluation")
     whole = printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 2))
-    assert whole.splitlines()[-1].startswith("near")
+    assert whole.splitlines()[-3].startswith("near")
+    assert " ".join(whole.splitlines()[-2:]) == UNITS
 
 
 PURE = Claim(epsilon=Fraction(1, 3))

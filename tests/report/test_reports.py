@@ -52,11 +52,11 @@ def test_names_of_the_vocabulary_are_declared():
     assert "Differentially private with epsilon = 1" in found["rai:personalSensitiveInformation"]
 
 
-def test_limits_begin_with_what_is_wrong_and_name_the_period():
+def test_limits_begin_with_what_is_wrong_and_name_the_periods():
     document = release_document(make_release())
-    plan = document["plan"] | {"period": {"name": "2025-12", "every": "month", "column": "day"}}
+    plan = document["plan"] | {"period": {"name": "2025-12", "since": "2025-11", "every": "month", "column": "day"}}
     told = croissant_card(document | {"warning": "nothing was read", "plan": plan}, STATED, HASHES, COLUMNS)
-    assert told["rai:dataLimitations"] == f"nothing was read. Rows of 2025-12 only. {document['certainty']}"
+    assert told["rai:dataLimitations"] == f"nothing was read. Rows of 2025-11 to 2025-12 only. {document['certainty']}"
     assert card()["rai:dataLimitations"] == document["certainty"]
 
 
@@ -132,7 +132,7 @@ def test_a_ledger_and_a_unit_are_named():
     stated["plan"]["unit"].update(column="person", max_rows=3)
     found = registry_record(stated, CURATOR)["deployment"]
     assert "'survey'" in found["deployment_model"]["release_type_details"]
-    assert found["privacy_loss"]["privacy_unit"] == "person (person, at most 3 rows)"
+    assert found["privacy_loss"]["privacy_unit"] == "person (column 'person'), at most 3 rows each"
 
 
 def test_what_the_record_knows_need_not_be_stated():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.counters import MONTHS, released
+from support.counters import DOMAIN, MONTHS, TABLE, released
 from support.handmade_release import make_release
 from support.plain_screen import printed
 
@@ -20,7 +20,7 @@ from dpqr.releases.answers.answered import answered_block, trend
 from dpqr.releases.files.read_release import read_answers, read_figures, read_release
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.report.release import WITHOUT_ERROR, series_view
-from dpqr.report.series import CHANGES, FIGURES, series, series_table
+from dpqr.report.series import CHANGES, FIGURES, OWN_ROWS, series, series_table
 
 OLD = Path(__file__).parents[1] / "old_releases"
 PAIR = "marginal(sex,age)"
@@ -229,6 +229,21 @@ def test_a_figure_goes_from_point_to_point_as_itself(figured):
     assert by_name["most"].rows == 3, "of the largest cells the counts of all, for each release may name others"
     for name in ("spread", "use a home"):
         assert [trend.name for trend in series(figured, name).trends] == [name]
+
+
+def test_a_series_of_a_counter_says_that_its_figures_stand_elsewhere(tmp_path, counter):
+    """The mean of a release is that of the rows that it has read; its sums alone add up from release to release."""
+    fields = [*DOMAIN["fields"], {"name": "kwh", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]
+    queries = {"queries": [{"mean": "kwh", "name": "use"}]}
+    for month, after in ((MONTHS[0], None), (MONTHS[1], MONTHS[0])):
+        before = after and tmp_path / after
+        dpqr.release(
+            TABLE.assign(kwh=5), queries=queries, domain=DOMAIN | {"fields": fields}, eps=1000, period=month,
+            cumulative=6, after=before, out=tmp_path / month,
+        )  # fmt: skip
+    found = series([str(tmp_path / month) for month in MONTHS[:2]])
+    assert (found.notes, found.trends[0].rows) == ((OWN_ROWS,), 2), "sums of 9 - kwh and of kwh"
+    assert series([str(counter / month) for month in MONTHS[:2]]).notes == ()
 
 
 def test_a_screen_of_a_series_names_cells_as_that_of_a_release_does(figured):

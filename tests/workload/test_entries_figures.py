@@ -87,6 +87,27 @@ def test_a_proportion_is_of_all_records_and_fault_cells_do_not_fulfil_it() -> No
     assert figure.groups == 12
 
 
+@in_one_test(
+    ("predicate", "where", "said"),
+    [
+        ("pay >= 10", {}, True),
+        ("region = 'N' and pay >= 10", {"where": "region != 'S'"}, True),
+        ("pay >= 10 or region = 'N'", {}, True),
+        ("pay >= 10", {"where": "pay is not null"}, False),
+        ("pay >= 10", {"weight": {"column": "hours", "maximum": 3}}, True),
+        ("pay >= 10 or pay is null", {}, False),
+        ("pay is not null", {}, False),
+        ("region = 'N'", {}, False),
+    ],
+)
+def test_a_plan_says_that_missing_values_count_as_not_fulfilling(
+    predicate: str, where: dict[str, Any], said: bool
+) -> None:
+    """Once, where the column can be missing, and the entry neither leaves such records out nor counts them in."""
+    found = [note for note in read({"proportion": predicate, "name": "p", **where}).notes if "(null)" in note]
+    assert found == (["p: records whose pay is (null) count too, and fulfil no comparison with it"] if said else [])
+
+
 def test_a_ratio_has_a_block_for_each_sum() -> None:
     figure, answers, counts = figure_of(read({"ratio": {"of": "pay", "to": "hours"}, "by": ["region"], "name": "rate"}))
     assert figure.blocks == ("rate: pay", "rate: hours")

@@ -207,7 +207,8 @@ class Trend(Struct, frozen=True, kw_only=True, eq=False):
     """One block of answers at every point, earliest first.
 
     points: the same answers, in the same order. change: from the point before, in records, shape (points, rows).
-    change_error: its standard error. NaN at the first point, and where no error is known.
+    change_error: its standard error. Both NaN at the first point, and where an answer has an interval but no error;
+    change_error also where no error is known.
     """
 
     points: tuple[AnsweredBlock, ...]
@@ -241,6 +242,9 @@ def trend(points: Sequence[AnsweredBlock], shared: Sequence[FloatArray] | None =
     change[1:] = np.diff(values, axis=0)
     squares = errors[1:] ** 2 + errors[:-1] ** 2 - 2 * common[1:] ** 2
     change_error[1:] = np.sqrt(np.maximum(squares, 0))
+    # Of a figure whose denominator may be 0 the interval alone speaks: a change would say nothing.
+    silent = np.isnan(errors) & np.stack([point.basis != NO_BASIS for point in points])
+    change[1:][silent[1:] | silent[:-1]] = np.nan
     return Trend(points=tuple(points), change=change, change_error=change_error)
 
 

@@ -41,7 +41,15 @@ from dpqr.releases.files.release_files import (
 )
 from dpqr.releases.files.tidy import FIGURES, Row, free_column_name, undo_inert
 from dpqr.releases.forecast.simulation import ErrorDistribution, reaches
-from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, DomainPart, WorkloadPart, record_path, written
+from dpqr.releases.record.parts import (
+    MODEL_FORMAT,
+    PREDICTION_FORMAT,
+    DomainPart,
+    WorkloadPart,
+    predictions_path,
+    record_path,
+    written,
+)
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.record.release_document import parsed_record
 from dpqr.strategies.plan import Plan
@@ -278,6 +286,7 @@ def unverified_predictions(place: str, record: JSON) -> str:
         return f"{place}: its record was changed after it was written; restore it"
     if SEAL not in record:
         return f"{place}: its record states no hashes, so nothing shows what was changed"
+    place = predictions_path(place)
     hashes, beside = record.get("hashes"), record_path(place)
     # The record lies beside a file of predictions, or is the file itself.
     if not isinstance(hashes, dict) or os.path.samefile(place, beside if os.path.isfile(beside) else place):

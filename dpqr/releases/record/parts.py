@@ -416,6 +416,18 @@ PREDICTION_FORMAT = "prediction/1"
 MODEL_FORMAT = "model/1"
 
 
+def periods_read(plan: Mapping[str, Any]) -> str:
+    """Of which periods the rows are that answers and figures are of; empty: of the whole table."""
+    period = plan.get("period") or {}
+    return " to ".join(dict.fromkeys(filter(None, (period.get("since"), period.get("name")))))
+
+
 def record_path(given: str) -> str:
     """Where the record of the predictions lies."""
     return f"{given}.record.json"
+
+
+def predictions_path(given: str) -> str:
+    """The predictions whose record this file is; itself where it is none, or nothing lies beside it."""
+    beside = given.removesuffix(record_path(""))
+    return beside if os.path.isfile(beside) else given

@@ -16,6 +16,7 @@ from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, pla
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED
 from dpqr.releases.files.tidy import Row
+from dpqr.releases.record.parts import periods_read
 from dpqr.releases.sentences import CHECK, WARNING, likely_words, odds_words, reader_notes, rows_used
 from dpqr.report.answers import (
     SAID,
@@ -70,8 +71,8 @@ def release_page(found: ReportInput) -> ReportPage:
     title = f"Private answers to {count_words(len(found.blocks), 'question')}"
     if paid := dataset_of(found):
         title += f" about {paid}"
-    if period := found.plan.get("period"):
-        title += f", rows {'up to' if found.plan.get('counter') else 'of'} {period['name']}"
+    if periods := periods_read(found.plan):
+        title += f", rows of {periods}"
     return ReportPage(
         title=title,
         subtitle=found.stated("purpose") or "",

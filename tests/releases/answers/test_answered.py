@@ -82,6 +82,12 @@ def test_squared_errors_of_both_points_add_up():
     assert noise.change_error[1][1] == 10.0, "without an error of the estimate the noise counts"
 
 
+def test_an_answer_of_which_the_interval_alone_speaks_has_no_change():
+    bounded = replace(POINTS[0], basis=np.full(2, MEASURED, dtype=np.int8))
+    for pair in ((bounded, POINTS[1]), (POINTS[1], bounded)):
+        assert np.isnan(trend(pair).change[1]).tolist() == [False, True]
+
+
 def test_shared_noise_cancels():
     """Both points hold noise of standard deviation 3; the second one has 4 of its own."""
     shared = (np.zeros(2), np.full(2, 3.0))

@@ -104,7 +104,7 @@ def test_the_officer_finds_what_was_checked_and_what_is_left(text):
 
 def test_the_attacker_is_told_what_a_guess_is_worth(text):
     top, _, rest = text.partition("<main>")
-    assert "Each patient_id with all their rows is protected" in top
+    assert "Each person (column &#39;patient_id&#39;) with all their rows is protected" in top
     assert "a guess that stood 1 to 99 stands at most 2,981 to 99 afterwards" in rest
     assert "promise little by themselves" in rest
 

@@ -54,10 +54,16 @@ def test_answers_come_first_then_certainty_then_the_officer_and_draws_are_folded
 
 
 @pytest.mark.parametrize(
-    ("counter", "words"), [(None, ", rows of 2026-W41"), ({"periods": 12}, ", rows up to 2026-W41")]
+    ("since", "words"),
+    [
+        ({}, ", rows of 2026-W41"),
+        ({"since": "2026-W41"}, ", rows of 2026-W41"),
+        ({"since": "2026-W40"}, ", rows of 2026-W40 to 2026-W41"),
+    ],
 )
-def test_the_period_stands_in_the_title(found, counter, words):
-    plan = {**found.plan, "period": {"name": "2026-W41", "every": "week", "column": "ts"}, "counter": counter}
+def test_the_periods_of_its_rows_stand_in_the_title(found, since, words):
+    """Of a counter too, whose answers are those of the node that the release reads: not of all rows so far."""
+    plan = {**found.plan, "period": {"name": "2026-W41", "every": "week", "column": "ts", **since}}
     title = release_page(replace(found, record={**found.record, "plan": plan})).title
     assert title == release_page(found).title + words
 
