@@ -491,11 +491,15 @@ def with_later_columns(table: pa.Table) -> pa.Table:
 
 def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequence[str]) -> AnsweredBlock:
     known = {free_column_name(own, each["name"]): each for each in files.record["plan"]["domain"]["columns"]}
-    names = [*(name for name in table.column_names if name not in ANSWER_COLUMNS), DETAIL]
-    texts = {name: table[name].cast(pa.string()).combine_chunks() for name in ("query", *names)}
-    if set(_bare(texts.pop("query").unique())) != {entry.name}:
+    named = dict(zip(table.column_names, table.columns, strict=True))
+    if set(_bare(named["query"].cast(pa.string()).unique())) != {entry.name}:
         raise ValueError("answers another query")
-    columns = (_column(name, cells, known.get(name)) for name, cells in texts.items() if cells.null_count < len(cells))
+    names = [*(name for name in named if name not in ANSWER_COLUMNS), DETAIL]
+    columns = (
+        _column(name, named[name].cast(pa.string()).combine_chunks(), known.get(name))
+        for name in names
+        if named[name].null_count < len(table)
+    )
     figures = (np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64) for name in FIGURES)
     estimate, error, measured, deviation, lower, upper = figures
     bases = [NO_BASIS if text is None else BASES.index(text) for text in table[BASIS].to_pylist()]
