@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeGuard
 
 import numpy as np
 from msgspec import Struct
@@ -18,6 +19,7 @@ from dpqr.models.factored import LARGEST_LISTING, systematic_draws
 from dpqr.models.fit.descent import Descent
 from dpqr.models.fit.evidence import LinearMeasurement, lower_order
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import IntMatrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,6 +142,7 @@ class LatentClassFit(Struct, frozen=True, kw_only=True, eq=False):
     sizes: IntArray
     pairs: tuple[_Pairs, ...]
     singles: _Singles
+    rowwise: tuple[_Rowwise, ...]
     others: tuple[_Other, ...]
 
     @classmethod
@@ -161,6 +164,7 @@ class LatentClassFit(Struct, frozen=True, kw_only=True, eq=False):
             sizes=np.array(shape),
             pairs=_beside(evidence, places, total),
             singles=_Singles.of(evidence, places, total),
+            rowwise=tuple(_Rowwise.of(seen, seen.block, places, total) for seen in evidence if _by_rows(seen.block)),
             others=tuple(
                 _Other(
                     seen=seen,
@@ -170,7 +174,7 @@ class LatentClassFit(Struct, frozen=True, kw_only=True, eq=False):
                     weight=(total / seen.deviation) ** 2,
                 )
                 for seen in evidence
-                if seen.order and (seen.block is not None or seen.order > 2)
+                if seen.order and not _by_rows(seen.block) and (seen.block is not None or seen.order > 2)
             ),
         )
 
@@ -245,6 +249,8 @@ class LatentClassFit(Struct, frozen=True, kw_only=True, eq=False):
         squares += float(short @ drawn)
         slope_shares += drawn @ single
         slopes[self.singles.cells] += np.multiply.outer(drawn, shares)
+        for answers in self.rowwise:
+            squares += answers.add_slopes(laws, shares, slopes, slope_shares)
         for other in self.others:
             squares += self._add_slopes(other, laws, shares, slopes, slope_shares)
         # Through the softmax.
@@ -345,6 +351,38 @@ class _Singles(Struct, frozen=True, kw_only=True, eq=False):
         )
 
 
+class _Rowwise(Struct, frozen=True, kw_only=True, eq=False):
+    """Measured answers that are products of sums over single columns in every class: no table of the columns is made.
+
+    factors: of every column its cells among all, and the coefficients of every answer on them. values, weight: as of
+    `_Other`.
+    """
+
+    factors: tuple[tuple[slice, IntMatrix], ...]
+    values: FloatArray
+    weight: float
+
+    @classmethod
+    def of(cls, seen: LinearMeasurement, block: QueryBlock, places: Sequence[slice], total: float) -> _Rowwise:
+        return cls(
+            factors=tuple((places[factor.axes[0]], factor.matrix) for factor in block.factors),
+            values=seen.values / total,
+            weight=(total / seen.deviation) ** 2,
+        )
+
+    def add_slopes(self, laws: FloatArray, shares: FloatArray, slopes: FloatArray, slope_shares: FloatArray) -> float:
+        """Squared residuals; their slopes are added in place."""
+        sums = [matrix.apply(laws[cells]) for cells, matrix in self.factors]
+        answers = math.prod(sums)
+        gaps = answers @ shares - self.values
+        pulled = gaps * self.weight
+        slope_shares += pulled @ answers
+        for place, (cells, matrix) in enumerate(self.factors):
+            others = math.prod((*sums[:place], *sums[place + 1 :]))
+            slopes[cells] += matrix.adjoint(np.multiply.outer(pulled, shares) * others)
+        return float(gaps @ pulled)
+
+
 class _Other(Struct, frozen=True, kw_only=True, eq=False):
     """Measured answers over any number of columns.
 
@@ -357,6 +395,11 @@ class _Other(Struct, frozen=True, kw_only=True, eq=False):
     shape: tuple[int, ...]
     values: FloatArray
     weight: float
+
+
+def _by_rows(block: QueryBlock | None) -> TypeGuard[QueryBlock]:
+    """Whether every answer is a product of sums over single columns."""
+    return block is not None and block.rowwise and all(len(factor.axes) == 1 for factor in block.factors)
 
 
 def _beside(evidence: Sequence[LinearMeasurement], places: Sequence[slice], total: float) -> tuple[_Pairs, ...]:

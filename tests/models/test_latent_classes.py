@@ -10,6 +10,7 @@ from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.latent_classes import LatentClasses, LatentClassFit
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
+from dpqr.workload.ranges import Ranges
 
 SHAPE = (2, 3, 4)
 GENERATOR = np.random.default_rng(5)
@@ -65,8 +66,17 @@ def test_a_domain_that_is_too_large_is_not_listed():
 
 
 def test_the_gradient_is_that_of_the_loss():
-    """Pairs, one column, three columns and ranges together, against differences of the loss."""
+    """Pairs, one column, three columns, ranges of one column and of two together, against differences of the loss."""
     cells = whole(classes())
+    starts, stops = np.array([0, 1, 1]), np.array([2, 3, 2])
+    boxes = QueryBlock(
+        name="b",
+        factors=(
+            Factor(axes=(2,), sizes=(4,), matrix=Ranges(starts, stops, 4)),
+            Factor(axes=(1,), sizes=(3,), matrix=Ranges(stops - 2, stops, 3)),
+        ),
+        rowwise=True,
+    )
     prefixes = QueryBlock(name="p", factors=(Factor(axes=(2,), sizes=(4,), matrix=Prefix(4)), Factor.identity(0, 2)))
     evidence = [
         table((0, 1), cells.sum(axis=2), 2.0),
@@ -74,6 +84,7 @@ def test_the_gradient_is_that_of_the_loss():
         table((1,), cells.sum(axis=(0, 2)), 3.0),
         table((0, 1, 2), cells, 5.0),
         LinearMeasurement(key="p", axes=(0, 2), values=np.arange(8.0), deviation=4.0, block=prefixes),
+        LinearMeasurement(key="b", axes=(1, 2), values=np.arange(3.0), deviation=2.0, block=boxes),
     ]
     fit = LatentClassFit.of(evidence, SHAPE, 600.0)
     point = GENERATOR.standard_normal(3 * (sum(SHAPE) + 1))
