@@ -113,7 +113,7 @@ def test_a_distribution_without_a_name(monkeypatch):
     class Point:
         name, value, dist = "odd", "odd:Odd", None
 
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [Point])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Point])
     assert COLOURS.entry("odd").origin == "an unnamed distribution"
 
 
