@@ -7,7 +7,6 @@ from typing import Protocol
 
 import pytest
 
-from dpqr.kernel import plugins
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.plugins import HOUSE, Builtin, Registry, RegistryEntry, lacking
 
