@@ -383,13 +383,9 @@ class ContinuationForecaster:
         first; _held, part of the records in all answers; _missed, error of the answers over that of cells where
         what columns hold together is missed; _sums, whether they are no marginals."""
         known = self.known
-        louder = [
-            1.0 if block.is_marginal else known.budget.relative(block, known.singles[0], known.unit)
-            for block in self.blocks
-        ]
         spreads = [NoiseSpread(block=block) for block in self.wanted]
         object.__setattr__(self, "_parts", MarginalParts.of(self.blocks, self.wanted))
-        object.__setattr__(self, "_louder", np.array(louder))
+        object.__setattr__(self, "_louder", known.louder(self.blocks))
         object.__setattr__(self, "_further", np.array([max(len(block.axes) - 1.0, 0.0) for block in self.wanted]))
         object.__setattr__(self, "_held", np.array([spread.even for spread in spreads]))
         object.__setattr__(self, "_missed", np.array([spread.missed(2) for spread in spreads]))

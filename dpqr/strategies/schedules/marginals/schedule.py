@@ -399,7 +399,7 @@ class SearchingState(Struct, frozen=True, kw_only=True):
     def of(cls, known: MarginalSearch, state: SearchState, batch: SelectionBatch) -> SearchingState:
         """Each block's score is lowered by the error that measuring it would leave."""
         blocks = known.offered(state.level)
-        errors = np.minimum(NOISE * known.errors.each(blocks, batch.deviation), LARGEST_PENALTY)
+        errors = np.minimum(NOISE * known.expected_errors(blocks, batch.deviation), LARGEST_PENALTY)
         penalties = tuple(np.rint(errors).astype(np.int64).tolist())
         candidates = BlockCandidates(blocks=blocks, unit=known.unit, penalties=penalties, keep=True)
         return cls(known=known, state=state, batch=batch, candidates=candidates)

@@ -369,6 +369,16 @@ class MarginalSearch:
         )
         return batch if batch.cost <= state.left / 2 else None
 
+    def louder(self, blocks: Sequence[QueryBlock]) -> FloatArray:
+        """Noise of every block over that of a marginal at the same price, shape (blocks,)."""
+        single = self.singles[0]
+        each = (1.0 if block.is_marginal else self.budget.relative(block, single, self.unit) for block in blocks)
+        return np.fromiter(each, dtype=np.float64, count=len(blocks))
+
+    def expected_errors(self, blocks: Sequence[QueryBlock], deviation: float) -> FloatArray:
+        """L1 errors in records, shape (blocks,), each measured at the price at which a marginal has this deviation."""
+        return self.errors.each(blocks, deviation * self.louder(blocks))
+
     def offered(self, level: int) -> tuple[QueryBlock, ...]:
         """The candidates of a level."""
         return self.levels[level] if level else (*self.levels[level], *self.coarse)
@@ -378,9 +388,9 @@ class MarginalSearch:
         if self._explored(state):
             return True
         if state.level == 0:
-            deviation = self.budget.deviation_at(TUNING.batch_share * state.left)
-            errors = (self.errors.at(block, deviation) / largest_gap(block) for block in self.offered(0))
-            return min(errors) <= TUNING.hopeless * self.records
+            offered, deviation = self.offered(0), self.budget.deviation_at(TUNING.batch_share * state.left)
+            errors = self.expected_errors(offered, deviation) / [largest_gap(block) for block in offered]
+            return float(errors.min()) <= TUNING.hopeless * self.records
         blocks = self.levels[state.level]
         return self._reached(blocks, (*state.explored, *blocks), state.left) < TUNING.wide_error
 
