@@ -25,6 +25,7 @@ from dpqr.strategies.schedules.marginals.search import (
 )
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Measurement
 
 COLUMNS, VALUES, RECORDS = 12, 12, 100_000.0
@@ -101,6 +102,18 @@ def wrong(off: float, random: np.random.Generator) -> np.ndarray:
 
 BUDGETS = pytest.mark.parametrize(("concentrated", "off"), [(True, 0.1), (False, 0.28)], ids=["rho", "epsilon"])
 """And by how far noise in what was measured coarsely puts further pairs off."""
+
+
+@in_one_test(("concentrated", "louder"), [(False, VALUES**2), (True, VALUES)])
+def test_sums_are_expected_to_keep_their_own_noise(concentrated, louder) -> None:
+    """A record counts in up to 144 of 144 prefixes: 144 times the noise of a marginal, 12 times the Gaussian one."""
+    known, prefix = exploration(concentrated), Prefix(VALUES)
+    sums = QueryBlock(
+        name="sums", factors=tuple(Factor(axes=(axis,), sizes=(VALUES,), matrix=prefix) for axis in (0, 1))
+    )
+    known = replace(known, errors=known.errors.joined(ExpectedError.of((sums,), COUNTS)))
+    found = known.expected_errors((sums, HUB[0]), 3.0)
+    assert found == pytest.approx([known.errors.at(sums, 3.0 * louder), known.errors.at(HUB[0], 3.0)])
 
 
 @BUDGETS
