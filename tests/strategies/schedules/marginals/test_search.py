@@ -104,14 +104,15 @@ BUDGETS = pytest.mark.parametrize(("concentrated", "off"), [(True, 0.1), (False,
 """And by how far noise in what was measured coarsely puts further pairs off."""
 
 
-@in_one_test(("concentrated", "louder"), [(False, VALUES**2), (True, VALUES)])
-def test_sums_are_expected_to_keep_their_own_noise(concentrated, louder) -> None:
+@in_one_test(("pure", "louder"), [(True, VALUES**2), (False, VALUES)])
+def test_sums_are_expected_to_keep_their_own_noise(pure, louder) -> None:
     """A record counts in up to 144 of 144 prefixes: 144 times the noise of a marginal, 12 times the Gaussian one."""
-    known, prefix = exploration(concentrated), Prefix(VALUES)
+    known, prefix = exploration(not pure), Prefix(VALUES)
     sums = QueryBlock(
         name="sums", factors=tuple(Factor(axes=(axis,), sizes=(VALUES,), matrix=prefix) for axis in (0, 1))
     )
-    known = replace(known, errors=known.errors.joined(ExpectedError.of((sums,), COUNTS)))
+    errors = known.errors.joined(ExpectedError.of((sums,), COUNTS))
+    known = replace(known, errors=errors, budget=replace(known.budget, pure=pure))
     found = known.expected_errors((sums, HUB[0]), 3.0)
     assert found == pytest.approx([known.errors.at(sums, 3.0 * louder), known.errors.at(HUB[0], 3.0)])
 
