@@ -21,6 +21,7 @@ from dpqr.strategies.plan import TINY, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.strategy_matrices import squared_norms
 from dpqr.workload.trees import Tree
@@ -452,17 +453,37 @@ class NoiseSpread:
         """
         if self.block.is_marginal:
             return 1.0
-        alike, apart = [np.abs(share) for share in self._shares], []
-        for factor, share, square in zip(self.block.factors, self._shares, self._squares, strict=True):
-            cells = factor.matrix.cells
-            deviation = np.sqrt(np.maximum(square - cells * share**2, 0.0))
-            apart.append(deviation / math.sqrt(cells * max(cells - 1, 1)))
-        places = range(len(alike))
-        found = [
-            self._summed([apart[place] if place in chosen else alike[place] for place in places])
+        cells = [factor.matrix.cells for factor in self.block.factors]
+        spreads = [one / math.sqrt(max(many - 1, 1)) for one, many in zip(self._spreads(), cells, strict=True)]
+        return float(np.mean(self._together(ways, spreads)))
+
+    @property
+    def largest_gap(self) -> float:
+        """An upper bound on the L1 error over n of all answers where even columns are taken for independent.
+
+        Two columns' parts of a query have at most the root of the product of their variances as covariance; and if the
+        second part is one cell of all, these sum up to twice the variance of the first at most, below its root.
+        """
+        spreads = [
+            share if isinstance(factor.matrix, Identity) and not self.block.rowwise else spread
+            for factor, share, spread in zip(self.block.factors, self._shares, self._spreads(), strict=True)
+        ]
+        return max(*self._together(2, spreads), 1.0 / self.block.cells)
+
+    def _spreads(self) -> list[FloatArray]:
+        """Standard deviations of every factor's rows over its cells."""
+        return [
+            np.sqrt(np.maximum(square / factor.matrix.cells - share**2, 0.0))
+            for factor, share, square in zip(self.block.factors, self._shares, self._squares, strict=True)
+        ]
+
+    def _together(self, ways: int, spreads: Sequence[FloatArray]) -> list[float]:
+        """For every so many factors, the sum over the answers of their spreads and of the others' shares."""
+        places = range(len(spreads))
+        return [
+            self._summed([spreads[place] if place in chosen else np.abs(self._shares[place]) for place in places])
             for chosen in combinations(places, min(ways, len(places)))
         ]
-        return float(np.mean(found))
 
     def _summed(self, parts: list[FloatArray]) -> float:
         """Over the answers; parts: of every factor, one figure a row."""

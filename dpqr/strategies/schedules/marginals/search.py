@@ -32,6 +32,7 @@ from dpqr.strategies.schedules.marginals.forecast import (
     TUNING,
     BudgetAllocation,
     ExpectedError,
+    NoiseSpread,
     estimated_records,
     first_marginals,
     remaining,
@@ -82,7 +83,10 @@ class Gap(Struct, frozen=True, kw_only=True):
 
 
 def largest_gap(block: QueryBlock) -> float:
-    """The largest L1 error over n of two columns that were taken for independent: each determines the other."""
+    """The largest L1 error over n where columns were taken for independent: of a marginal each of two determines the
+    other."""
+    if not block.is_marginal:
+        return NoiseSpread(block=block).largest_gap
     fewest = min(factor.matrix.rows for factor in block.factors)
     return 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
 

@@ -14,6 +14,7 @@ from dpqr.strategies.schedules.marginals.search import Gap, estimate_gap, larges
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.ranges import Ranges
 from dpqr.workload.workload import Measurement
 
 
@@ -152,6 +153,20 @@ def test_gaps_are_over_the_records_that_were_expected() -> None:
 
 def test_two_columns_that_name_each_other_have_the_largest_gap() -> None:
     assert largest_gap(PAIR) == pytest.approx(np.abs(np.eye(10) / 10 - np.full((10, 10), 0.01)).sum())
+
+
+@in_one_test("rowwise", [True, False])
+def test_the_largest_gap_of_sums_is_no_less_than_that_of_two_columns_that_are_equal(rowwise) -> None:
+    """Boxes of two columns, and ranges of one at every cell of the other: a bound that is at most twice as large."""
+    cells = 20
+    starts, stops = np.arange(0, 10), np.arange(10, 20)
+    matrix = Ranges(starts, stops, cells)
+    other = matrix if rowwise else Identity(cells)
+    factors = (Factor(axes=(0,), sizes=(cells,), matrix=matrix), Factor(axes=(1,), sizes=(cells,), matrix=other))
+    block = QueryBlock(name="sums", factors=factors, rowwise=rowwise)
+    equal, apart = np.eye(cells) / cells, np.full((cells, cells), 1 / cells**2)
+    gap = float(np.abs(block.apply(equal) - block.apply(apart)).sum())
+    assert 1 - 1e-12 <= largest_gap(block) / gap <= 2
 
 
 def test_noise_that_drowns_all_records_hides_it() -> None:
