@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 102519,
+    "lines of the package": 102550,
     "files": 387,
     "folders": 39,
     "files under 60 lines": 45,
@@ -11,9 +11,9 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 9.0,
     "dict[str, Any]": 107,
-    "lines of the tests": 105551,
+    "lines of the tests": 105579,
     "a plain release: modules imported": 216,
-    "a plain release: functions run": 1256,
+    "a plain release: functions run": 1258,
     "a plain release: files they lie in": 152,
 }
 """They may fall. A commit that lets one rise says why, and what it makes unnecessary elsewhere."""
