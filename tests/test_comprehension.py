@@ -11,7 +11,7 @@ CEILINGS = {
     "public class names defined more than once": 6,
     "mean internal imports a file": 9.0,
     "dict[str, Any]": 107,
-    "lines of the tests": 105579,
+    "lines of the tests": 105577,
     "a plain release: modules imported": 216,
     "a plain release: functions run": 1258,
     "a plain release: files they lie in": 152,

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from dpqr.audit.cases import counters
 from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian, RoundedGaussian
@@ -323,10 +324,7 @@ def every_bin_below() -> Iterator[None]:
 @contextmanager
 def bounded_releases() -> Iterator[None]:
     """Each release of a counter keeps K rows of a person, whatever earlier ones have used."""
-    sound = PeriodRows.__init__
-    with patch.object(
-        PeriodRows, "__init__", lambda self, **given: sound(self, **given | {"first": given.get("since")})
-    ):
+    with patch.object(counters, "PeriodRows", lambda **given: PeriodRows(**given | {"first": given["since"]})):
         yield
 
 
