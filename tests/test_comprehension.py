@@ -3,7 +3,7 @@ from architecture import parsed
 from comprehension import figures, helpers_used_once, unused_helpers, walked_product
 
 CEILINGS = {
-    "lines of the package": 102550,
+    "lines of the package": 102552,
     "files": 387,
     "folders": 39,
     "files under 60 lines": 45,

@@ -459,10 +459,12 @@ class NoiseSpread:
 
     @property
     def largest_gap(self) -> float:
-        """An upper bound on the L1 error over n of all answers where even columns are taken for independent.
+        """The largest L1 error over n of all answers where two even columns are taken for independent; of more columns,
+        of the two that matter most.
 
-        Two columns' parts of a query have at most the root of the product of their variances as covariance; and if the
-        second part is one cell of all, these sum up to twice the variance of the first at most, below its root.
+        Of 0/1 queries on two columns it is an upper bound: a covariance is at most the root of the product of both
+        variances; and where the second part is one cell of all, these sum up to twice the variance of the first at
+        most, below its root.
         """
         spreads = [
             share if isinstance(factor.matrix, Identity) and not self.block.rowwise else spread
